@@ -1,4 +1,4 @@
-//! Writes a report of synthetic records: `cargo run -p rtscope-report --example sample_report -- out.html [board|vm|odd|kernels|troubled|big|explained|papers|15|100]`.
+//! Writes a report of synthetic records: `cargo run -p rtscope-report --example sample_report -- out.html [board|vm|odd|kernels|troubled|big|explained|explained-once|papers|15|100]`.
 //!
 //! The browser tests in web/test open it. `big` is the largest page that they measure (6 records, 4 CPUs, about 10,000
 //! slots each); a number makes a page of that many runs of many kernels and loads, some of them repeated.
@@ -54,7 +54,9 @@ fn many(n: usize) -> Vec<Record> {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
-    let out = args.next().ok_or("usage: sample_report OUT.html [board|vm|odd|kernels|troubled|big|explained|papers|15|100]")?;
+    let out = args
+        .next()
+        .ok_or("usage: sample_report OUT.html [board|vm|odd|kernels|troubled|big|explained|explained-once|papers|15|100]")?;
     let records = match args.next().as_deref() {
         None | Some("board") => sample::board(20_000),
         Some("vm") => sample::virtual_machine(5_000),
@@ -62,13 +64,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some("kernels") => sample::kernels(5_000),
         Some("troubled") => sample::troubled_kernels(),
         Some("big") => big(),
-        Some("explained") => sample::board(2_000)[..1].to_vec(),
+        Some("explained" | "explained-once") => sample::board(2_000)[..1].to_vec(),
         Some("papers") => [sample::kernels(1_200), sample::responses(300), sample::waves(60)].concat(),
         Some(other) => match other.parse() {
             Ok(n) if (1..=1_000).contains(&n) => many(n),
             _ => {
                 return Err(format!(
-                    "`{other}` is none of board, vm, odd, kernels, troubled, big, explained, papers, and no number of runs"
+                    "`{other}` is none of board, vm, odd, kernels, troubled, big, explained, explained-once, papers, and no number of runs"
                 )
                 .into());
             }
@@ -77,10 +79,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let comparison =
         (records.len() == 2).then(|| rtscope_analysis::compare(&records[..1], &sample::board(5_000)[..1])).transpose()?;
     let started = std::time::Instant::now();
-    let explained: Vec<_> = match std::env::args().nth(2).as_deref() {
-        Some("explained") => (0..5).map(|n| sample::explained::explained(&records[0], n, "stress-ng-clone")).collect(),
-        _ => Vec::new(),
+    let number = match std::env::args().nth(2).as_deref() {
+        Some("explained") => 5,
+        Some("explained-once") => 1,
+        _ => 0,
     };
+    let explained: Vec<_> = (0..number).map(|n| sample::explained::explained(&records[0], n, "stress-ng-clone")).collect();
     let papers = match std::env::args().nth(2).as_deref() {
         Some("papers") => {
             let runs = records.iter().map(PaperRun::of).collect::<Result<Vec<_>, _>>()?;

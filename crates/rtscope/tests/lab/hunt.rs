@@ -5,8 +5,8 @@ use serde_json::Value;
 use std::fs;
 use std::time::Instant;
 
-/// `sleep` does next to nothing, `get` asks the kernel for little things, `klog` reads its log in one go.
-const STRESSORS: &str = "sleep,klog,get";
+/// `sleep` does next to nothing, `klog` reads the kernel's log in one go.
+const STRESSORS: &str = "sleep,klog";
 
 fn hunt(lab: &Lab, words: &[&str]) -> Value {
     let target = format!("lab:{STOCK}");
@@ -15,7 +15,7 @@ fn hunt(lab: &Lab, words: &[&str]) -> Value {
 }
 
 #[test]
-fn the_worst_of_three_is_found_and_comes_again() {
+fn the_worst_of_two_is_found_and_comes_again() {
     if !wanted() {
         return;
     }
@@ -24,7 +24,7 @@ fn the_worst_of_three_is_found_and_comes_again() {
     let first = &found["ranking"][0];
     assert!(first["load"].as_str().unwrap().contains("klog"), "{found}");
     assert_eq!((&found["again"]["same"], &found["again"]["max"]), (&true.into(), &first["max"]), "{found}");
-    assert_eq!((found["stressors"].as_u64(), found["alone"].as_array().unwrap().len()), (Some(3), 3), "{found}");
+    assert_eq!((found["stressors"].as_u64(), found["alone"].as_array().unwrap().len()), (Some(2), 2), "{found}");
     assert!(found["failed"].as_object().unwrap().is_empty(), "{found}");
     let max = first["max"].as_u64().unwrap();
     let sentence = found["explanation"].as_str().unwrap();
@@ -60,7 +60,7 @@ fn a_hunt_against_another_kernel_ranks_by_the_difference() {
         return;
     }
     let lab = Lab::new();
-    let found = hunt(&lab, &["--stressors", "klog,sleep", "--against", &format!("lab:{RT}")]);
+    let found = hunt(&lab, &["--stressors", STRESSORS, "--against", &format!("lab:{RT}")]);
     let first = &found["ranking"][0];
     let (max, other) = (first["max"].as_u64().unwrap(), first["against"].as_u64().unwrap());
     assert!(first["load"].as_str().unwrap().contains("klog") && max > 2 * other, "{found}");
