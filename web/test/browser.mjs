@@ -1,5 +1,5 @@
 // Starts a headless Chromium for the tests, with a page in it.
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
@@ -14,11 +14,14 @@ const FLAGS = [
   "--disable-sync",
 ];
 
+// Without windows it takes half of the CPU time: 34 s for 69 s for the tests of one report.
+const PROGRAM = process.env.RTSCOPE_CHROMIUM ?? ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"].find((p) => existsSync(p));
+
 /** Starts the browser with a profile of its own, a directory that goes with it. */
 export async function launch() {
   const profile = mkdtempSync(join(tmpdir(), "rtscope-browser-"));
   const browser = await chromium.launch({
-    executablePath: process.env.RTSCOPE_CHROMIUM ?? "/usr/bin/chromium",
+    executablePath: PROGRAM,
     headless: true,
     args: FLAGS,
     env: { ...process.env, HOME: profile },

@@ -65,7 +65,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some("troubled") => sample::troubled_kernels(),
         Some("big") => big(),
         Some("explained" | "explained-once") => sample::board(2_000)[..1].to_vec(),
-        Some("papers") => [sample::kernels(1_200), sample::responses(300), sample::waves(60)].concat(),
+        // Other runs have the same elements once more.
+        Some("papers") => {
+            let outer = |r: &Record| matches!(r.parts().load.as_str(), "none" | "full");
+            let kernels = sample::kernels(1_200).into_iter().filter(outer).collect();
+            [kernels, sample::responses(300), sample::waves(60)].concat()
+        }
         Some(other) => match other.parse() {
             Ok(n) if (1..=1_000).contains(&n) => many(n),
             _ => {

@@ -75,9 +75,6 @@ fn the_parts_of_a_sample_are_its_recorded_latency() {
     }
     let ids: Vec<Value> = serde_json::from_str(&lab.line("list --json").out).unwrap();
     let [rt, stock] = [0, 1].map(|i| ids[i]["id"].as_str().unwrap());
-    let both: Vec<Value> = serde_json::from_str(&lab.run(&["explain", stock, rt, "--json"]).ends_with(0).out).unwrap();
-    assert_eq!((both.len(), both[0]["record"].as_str(), both[1]["record"].as_str()), (2, Some(stock), Some(rt)));
-    assert!(both.iter().all(|e| Some(sum(&e["causes"])) == e["latency"].as_u64()), "{both:?}");
     let beside = lab.run(&["explain", stock, rt]).ends_with(0).out;
     assert!(beside.starts_with("A: ") && beside.contains("\nB: ") && beside.contains("A us"), "{beside}");
     lab.run(&["explain", stock, rt, "--top", "2"]).ends_with(2).complains(&["--top is of one run"]);
@@ -97,7 +94,8 @@ fn the_parts_of_a_sample_on_arm64_are_its_recorded_latency_too() {
         return;
     }
     let lab = Lab::new();
-    let words = ["measure", "timer", "-D", "200ms", "--json", "--target", "lab:debian/6.12-rt/arm64", "--load", "network"];
+    let words =
+        ["measure", "timer", "-D", "200ms", "--json", "--target", "lab:debian/6.12-rt/arm64", "--load", "stress-ng:--clone 1"];
     let record = lab.run(&words).ends_with(0).record();
     let all = explained(&lab, &["--top", "5"]);
     assert_eq!(all.len(), 5);
@@ -128,7 +126,7 @@ fn holds_are_named(kernel: &str) {
     let target = format!("lab:{kernel}");
     for (irqs, cause, hold_us) in [("1", "interrupts-off", 120u64), ("0", "preemption-off", 700)] {
         let module = format!("{} hold_us={hold_us} irqs={irqs}", file.display());
-        let measure = ["measure", "timer", "-D", "1s", "--target", &target, "--guest-module", &module];
+        let measure = ["measure", "timer", "-D", "500ms", "--target", &target, "--guest-module", &module];
         lab.run(&measure).ends_with(0);
         let all = explained(&lab, &["--guest-module", &module]);
         let hold = &all[0]["hold"];
@@ -141,7 +139,9 @@ fn holds_are_named(kernel: &str) {
         assert!(whole.abs_diff(held) <= held / 100, "held {held} ns: {hold}");
         let sentence = all[0]["sentence"].as_str().unwrap();
         assert!(sentence.contains("from hold_thread on") && sentence.contains("rtscope_hold["), "{sentence}");
-        lab.run(&["explain", "--guest-module", &module.replace(&format!("irqs={irqs}"), "irqs=2")]).ends_with(3);
+        if kernel == RT && irqs == "0" {
+            lab.run(&["explain", "--guest-module", &module.replace("irqs=0", "irqs=2")]).ends_with(3);
+        }
     }
     // On PREEMPT_RT the thread preempts a softirq.
     if kernel == STOCK {
@@ -217,6 +217,7 @@ fn answers_are_put_side_by_side_and_holds_of_interrupts_found_in_kernel_space() 
     let both: Vec<Value> = serde_json::from_str(&lab.run(&["explain", stock, rt, "--json"]).ends_with(0).out).unwrap();
     let [a, b] = [0, 1].map(|i| both[i]["at"].as_u64().unwrap() - both[i]["latency"].as_u64().unwrap());
     assert!(a.abs_diff(b) < 500_000, "of the same stimulus: {a} and {b}");
+    assert_eq!((both.len(), both[0]["record"].as_str(), both[1]["record"].as_str()), (2, Some(stock), Some(rt)));
     assert!(both.iter().all(|e| Some(sum(&e["causes"])) == e["latency"].as_u64() && e["path"] == "answer"), "{both:?}");
     let file = build(&lab, STOCK, "rtscope_hold");
     let module = format!("{} hold_us=120 irqs=1", file.display());
@@ -257,10 +258,13 @@ fn what_can_not_be_taken_again_is_refused() {
     other["lab"]["seed"] = 7.into();
     fs::write(lab.0.path("seed.json"), other.to_string()).unwrap();
     lab.line("explain seed.json").ends_with(3).complains(&["not the same again", "fingerprint"]);
-    let two = format!("measure timer -D 100ms --guest-cpus 2 --target lab:{STOCK}");
-    lab.line(&two).ends_with(0);
-    lab.line("explain").ends_with(2).complains(&["had 2 CPUs", "measure without --guest-cpus"]);
-    lab.line(&format!("measure sustained -i 1ms -D 50ms --target lab:{STOCK}")).ends_with(0);
+    let mut other: Value = serde_json::from_str(&record).unwrap();
+    let machine = other["lab"]["machine"].as_array_mut().unwrap();
+    let cpus = 1 + machine.iter().position(|word| word == "-smp").unwrap();
+    machine[cpus] = "2".into();
+    fs::write(lab.0.path("two.json"), other.to_string()).unwrap();
+    lab.line("explain two.json").ends_with(2).complains(&["had 2 CPUs", "measure without --guest-cpus"]);
+    lab.line(&format!("measure sustained -i 1ms -D 10ms --target lab:{STOCK}")).ends_with(0);
     lab.line("explain").ends_with(2).complains(&["found by many runs, which are not explained", "measure response"]);
     lab.line(&format!("measure response -D 50ms --stimulus soft:a --answer soft:b --target lab:{STOCK}")).ends_with(0);
     lab.line("explain").ends_with(2).complains(&["was not timed by the instrument in the kernel"]);

@@ -67,7 +67,7 @@ fn arm_guests_measure_too() {
             continue;
         }
         let run = || {
-            lab.line(&format!("measure timer -D 150ms --target lab:{kernel} --load background --json --no-save"))
+            lab.line(&format!("measure timer -D 150ms --target lab:{kernel} --load calculation --json --no-save"))
                 .ends_with(0)
                 .record()
         };
