@@ -3,12 +3,9 @@
 use super::{Lab, RT, STOCK, wanted};
 use serde_json::Value;
 
-/// A process that starts others: at work within a virtual second.
-const LOAD: &str = "stress-ng:--fork 1";
-
 fn campaign(lab: &Lab, name: &str, targets: &str, seed: u64) {
     let text = format!(
-        "name = \"{name}\"\ntargets = [{targets}]\nloads = [\"{LOAD}\"]\nrepetitions = 5\nseed = {seed}\n\
+        "name = \"{name}\"\ntargets = [{targets}]\nloads = [\"network\"]\nrepetitions = 5\nseed = {seed}\n\
          [[tests]]\ntest = \"timer\"\ninterval = \"200us\"\nduration = \"200ms\"\n"
     );
     let plan = lab.0.file(&format!("{name}.toml"), text);
@@ -30,7 +27,7 @@ fn five_seeds_a_side_tell_stock_from_rt_and_rt_not_from_rt() {
     let said = lab.line("compare all --fail-if worse --json").ends_with(0);
     let versus: Value = serde_json::from_str(&said.out).unwrap();
     let runs = &versus["blocks"][0]["runs"][0];
-    assert_eq!((&runs["load"], &runs["runs"], words(runs)), (&LOAD.into(), &serde_json::json!([5, 5]), vec!["better"; 5]));
+    assert_eq!((&runs["load"], &runs["runs"], words(runs)), (&"network".into(), &serde_json::json!([5, 5]), vec!["better"; 5]));
     assert!(runs["rows"].as_array().unwrap().iter().all(|r| r["interval"].is_array()), "{runs}");
     // Five other seeds of RT.
     campaign(&lab, "again", &format!("\"lab:{RT}\""), 6);
@@ -46,8 +43,9 @@ fn five_seeds_a_side_tell_stock_from_rt_and_rt_not_from_rt() {
     assert_eq!(words(&found["runs"][0]), vec!["no_difference"; 5]);
     // The same five once more: nothing changed, to the last bit; and together they are five runs, not ten.
     let (again, target) = (ids("again-"), format!("lab:{RT}"));
-    let mut words = "measure timer -D 200ms -i 200us --repeat 5 --seed 6 --quiet --target".split(' ').collect::<Vec<_>>();
-    words.extend([target.as_str(), "--load", LOAD, "--baseline", again.as_str(), "--fail-if", "worse"]);
+    let mut words =
+        "measure timer -D 200ms -i 200us --load network --repeat 5 --seed 6 --quiet --target".split(' ').collect::<Vec<_>>();
+    words.extend([target.as_str(), "--baseline", again.as_str(), "--fail-if", "worse"]);
     let said = lab.run(&words).ends_with(0).out;
     assert!(said.contains("the same to the last bit, seed by seed") && said.ends_with("pass      not worse\n"), "{said}");
     // The id of a measurement begins with its time.
