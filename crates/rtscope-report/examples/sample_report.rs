@@ -65,7 +65,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some("troubled") => sample::troubled_kernels(),
         Some("big") => big(),
         Some("explained" | "explained-once") => sample::board(2_000)[..1].to_vec(),
-        // Other runs have the same elements once more.
+        // Runs under the other loads bring no element to the page that is not there already.
         Some("papers") => {
             let outer = |r: &Record| matches!(r.parts().load.as_str(), "none" | "full");
             let kernels = sample::kernels(1_200).into_iter().filter(outer).collect();

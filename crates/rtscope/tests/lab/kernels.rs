@@ -54,7 +54,7 @@ fn without_qemu_or_network_it_says_what_is_missing() {
     }
 }
 
-/// The papers' architectures: the same loads, and runs repeat there too.
+/// The papers' architectures: runs under a load repeat there too.
 #[test]
 fn arm_guests_measure_too() {
     if !wanted() {
