@@ -129,6 +129,11 @@ fn the_lines_are_those_of_cyclictest() {
     assert_eq!(lines.lines().nth(1), Some("T: 0 ( 4000) P:90 I:1000 C:    400 Min:      3 Act:   17 Avg:   10 Max:      17"));
 }
 
+/// The same without the histogram's rows: of dialect B are those that have a count, which may be none.
+fn kinds_without_rows(text: &str) -> Vec<String> {
+    kinds(text).into_iter().filter(|kind| !kind.starts_with('9')).collect()
+}
+
 /// Runs the real cyclictest, where it is installed and allowed to run, and compares everything but the figures.
 #[test]
 fn the_lines_are_those_of_the_cyclictest_that_is_installed() {
@@ -154,7 +159,8 @@ fn the_lines_are_those_of_the_cyclictest_that_is_installed() {
     ] {
         let all = [args, &["-l", "20", "-i", "1000", "-t", "2", "-m", "-p", "5"]].concat();
         let real = run(&all).unwrap();
-        assert_eq!(kinds(&write_text(&r, &o).unwrap()), kinds(&real), "{args:?}");
+        let compared = if dialect == Dialect::A { kinds } else { kinds_without_rows };
+        assert_eq!(compared(&write_text(&r, &o).unwrap()), compared(&real), "{args:?}");
         // The real output, read and written again, is the same to the byte.
         let read = import(real.as_bytes(), &ImportOptions::new("x", SystemTime::now())).unwrap().remove(0);
         let format = if dialect == Dialect::A { Format::CyclictestA } else { Format::CyclictestB };

@@ -1,7 +1,8 @@
 //! Runs under a load with the whole program: the record has the load's proof, and the machine is left as it was.
 
 use crate::world::{
-    PROGRAM, Said, World, adds_up, codes, descendants, end_of, installed, probe_of, processes, signal, skip, wait_for,
+    PROGRAM, Said, World, adds_up, codes, descendants, end_of, installed, probe_of, processes, signal, skip, starved_by_switch,
+    wait_for,
 };
 use rtscope_record::Verdict;
 use std::collections::BTreeMap;
@@ -56,7 +57,7 @@ fn machine(w: &World) -> BTreeMap<PathBuf, String> {
 
 #[test]
 fn six_loads_give_six_runs_and_leave_the_machine_as_it_was() {
-    if let Some(why) = lacking() {
+    if let Some(why) = lacking().or_else(starved_by_switch) {
         return skip(why);
     }
     let w = World::on_disk();
@@ -122,7 +123,7 @@ fn a_load_that_dies_makes_the_run_invalid() {
 
 #[test]
 fn a_load_ends_with_a_killed_rtscope() {
-    if let Some(why) = lacking() {
+    if let Some(why) = lacking().or_else(starved_by_switch) {
         return skip(why);
     }
     let w = World::on_disk();
@@ -180,7 +181,7 @@ fn the_next_start_undoes_what_a_crash_left() {
 
 #[test]
 fn ctrl_c_while_a_load_starts_or_runs() {
-    if let Some(why) = lacking() {
+    if let Some(why) = lacking().or_else(starved_by_switch) {
         return skip(why);
     }
     let w = World::on_disk();

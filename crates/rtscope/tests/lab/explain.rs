@@ -26,7 +26,8 @@ fn check(of: &Value, w: &Worst) {
     let m: Vec<u64> = ["interrupt", "woken", "due", "switched", "user"].map(|name| of["milestones"][name].as_u64().unwrap()).into();
     assert!(m.is_sorted() && m[4] <= w.value, "{of}");
     let [compared, agreed] = ["compared", "agreed"].map(|n| of["unwinder"][n].as_u64().unwrap());
-    assert!(compared > 20 && agreed <= compared && compared - agreed <= compared / 50, "{}", of["unwinder"]);
+    // With QEMU 7.2 and 10 at most 2 % do not agree, with 8.2 as many as 15 of 742.
+    assert!(compared > 20 && agreed <= compared && compared - agreed <= compared / 40, "{}", of["unwinder"]);
     let frames = of["chart"]["frames"].as_array().unwrap();
     let of_row = |row: u64| frames.iter().filter(move |f| f[0] == row).map(|f| f[2].as_u64().unwrap()).sum::<u64>();
     assert_eq!((&of["chart"]["shortest"], of_row(0), of_row(1)), (&1.into(), w.value, w.value), "{of}");

@@ -50,7 +50,7 @@ pub fn read_json(bytes: &[u8], options: &ImportOptions) -> Result<Record, Import
     let asked = table.command.as_ref().is_some_and(|c| c.histogram.is_some());
     let own = json.pointer("/thread/0/overflow").is_some();
     if asked || own || table.columns.iter().any(|c| !c.bins.is_empty()) {
-        table.decide_size(None);
+        table.decide_size(None, 0);
     }
     table.into_record(bytes, options)
 }

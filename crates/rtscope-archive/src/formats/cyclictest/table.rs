@@ -99,9 +99,10 @@ impl Table {
     }
 
     /// Decides the number of bins where the rows do not show it: the command line's number, else `logged` where it is
-    /// conclusive, else the smallest possible.
-    pub(super) fn decide_size(&mut self, logged: Option<u64>) {
-        let least = self.columns.iter().filter_map(|c| c.bins.last()).map(|b| b.0.saturating_add(1)).max().unwrap_or(0);
+    /// conclusive, else the smallest that holds the columns and is not below `least`.
+    pub(super) fn decide_size(&mut self, logged: Option<u64>, least: u64) {
+        let held = self.columns.iter().filter_map(|c| c.bins.last()).map(|b| b.0.saturating_add(1)).max();
+        let least = held.unwrap_or(0).max(least);
         let said = self.command.as_ref().and_then(|c| c.histogram);
         let known = said.or(logged).filter(|&n| n >= least);
         self.size_known = known.is_some();

@@ -295,7 +295,9 @@ fn with_histogram(l: Lines, options: &ImportOptions) -> Result<Table, ImportErro
     let dense = l.rows.iter().enumerate().all(|(i, r)| r.1 == i as u64) && !l.rows.is_empty();
     let rows = l.rows.last().map(|r| r.1.saturating_add(1)).filter(|_| dense && dialect_a);
     let logged = logs.iter().find(|log| log.1).map(|log| log.0.len() as u64);
-    table.decide_size(rows.or(logged));
+    // A log has room for as many cycles as there are bins; in dialect B one that is full says so.
+    let open = logs.iter().filter(|log| !log.1 && !dialect_a).map(|log| log.0.len() as u64 + 1).max();
+    table.decide_size(rows.or(logged), open.unwrap_or(0));
     if let Some(rows) = rows {
         (table.size, table.size_known) = (Some(rows), true);
     }
