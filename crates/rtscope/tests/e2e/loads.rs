@@ -181,7 +181,7 @@ fn the_next_start_undoes_what_a_crash_left() {
 
 #[test]
 fn ctrl_c_while_a_load_starts_or_runs() {
-    if let Some(why) = lacking().or_else(starved_by_switch) {
+    if let Some(why) = lacking() {
         return skip(why);
     }
     let w = World::on_disk();

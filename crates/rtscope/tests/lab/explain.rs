@@ -1,7 +1,7 @@
 //! What late wake-ups were: runs taken again to the last bit and seen from inside, held against holds of a known length.
 
 use super::module::build;
-use super::{Lab, RT, STOCK, has_guest, wanted};
+use super::{Lab, RT, STOCK, arm_runs, wanted};
 use rtscope_record::Worst;
 use serde_json::Value;
 use std::fs;
@@ -91,7 +91,7 @@ fn the_parts_of_a_sample_are_its_recorded_latency() {
 
 #[test]
 fn the_parts_of_a_sample_on_arm64_are_its_recorded_latency_too() {
-    if !wanted() || !has_guest("arm64") {
+    if !wanted() || !arm_runs("arm64") {
         return;
     }
     let lab = Lab::new();

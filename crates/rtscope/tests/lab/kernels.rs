@@ -1,6 +1,6 @@
 //! Kernels: which boot, and what the errors say if something is missing.
 
-use super::{Lab, RT, has_guest, wanted};
+use super::{Lab, RT, arm_runs, wanted};
 use crate::world::{PROGRAM, Said};
 use serde_json::Value;
 use std::process::Command;
@@ -63,7 +63,7 @@ fn arm_guests_measure_too() {
     let lab = Lab::new();
     for kernel in ["debian/6.12-rt/arm64", "debian/6.12-rt/armhf"] {
         let arch = kernel.rsplit('/').next().unwrap();
-        if !has_guest(arch) {
+        if !arm_runs(arch) {
             continue;
         }
         let run = || {
@@ -95,7 +95,7 @@ fn arm_guests_measure_too() {
 /// What Linux does with interrupts off holds up an IRQ, and no FIQ.
 #[test]
 fn a_fiq_is_not_held_up_as_an_irq_is() {
-    if !wanted() || !has_guest("armhf") {
+    if !wanted() || !arm_runs("armhf") {
         return;
     }
     let lab = Lab::new();
