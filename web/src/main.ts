@@ -1,4 +1,5 @@
 // Replaces the static pictures of an rtscope report with zoomable charts. Without this script the page shows the pictures.
+import "./language"; // before uPlot
 import "uplot/dist/uPlot.min.css";
 import type uPlot from "uplot";
 import type { Chart } from "./chart";

@@ -33,12 +33,13 @@ export async function launch() {
   return { browser, profile, close };
 }
 
-/** A page with `url` open, and all it said and asked for. */
-export async function open(browser, url, options) {
+/** A page with `url` open, and all it said and asked for; `before` runs in it before its own script. */
+export async function open(browser, url, { before, ...options }) {
   const context = await browser.newContext(options);
   // The lab's tests run beside these.
   context.setDefaultTimeout(90_000);
   const page = await context.newPage();
+  if (before) await page.addInitScript(before);
   const said = [];
   const asked = [];
   page.on("console", (m) => said.push(`${m.type()}: ${m.text()}`));

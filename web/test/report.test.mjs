@@ -98,6 +98,15 @@ describe("the report in Chromium", { concurrency: 2, skip: report && existsSync(
     await close();
   });
 
+  test("charts are drawn in a browser whose language is none that Intl knows", any, async () => {
+    const { page, said, close } = await open({
+      before: () => Object.defineProperty(Navigator.prototype, "language", { get: () => "en-US@posix" }),
+    });
+    assert.ok((await page.locator("figure.chart.drawn").count()) > 0);
+    assert.deepEqual(said, []);
+    await close();
+  });
+
   test("the policy stops a script that somebody adds", any, async () => {
     const arrived = [];
     const server = createServer((request, response) => {
