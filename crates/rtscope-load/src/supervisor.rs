@@ -2,7 +2,7 @@
 //!
 //! rtscope starts itself again as a chain of stages, each in its own process:
 //! - **outer** makes and removes the load's directory, keeps the journal, and tries one isolation after the
-//!   other. It has its own session, so that Ctrl-C on a terminal does not reach the load before the measurement
+//!   other. It has its own process group and no terminal, so that Ctrl-C does not reach the load before the measurement
 //!   has ended. Its standard input ends when rtscope does.
 //! - **space** enters the namespaces and starts the first process in them.
 //! - **init**, process 1 of the PID namespace, starts the tools, waits until they are at work, ends them and

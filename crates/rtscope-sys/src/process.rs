@@ -26,6 +26,25 @@ pub fn new_session() -> io::Result<()> {
     if unsafe { libc::setsid() } < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
+/// Makes this process the leader of a process group of its own and gives up the controlling terminal, so that a terminal's Ctrl-C
+/// misses it and what it starts can't open `/dev/tty`. For a process that starts much work: unlike [`new_session`] it leaves that
+/// in the scheduler's group of the process that waits for it. A session is a group of its own (autogroup, sched(7)), and the tasks
+/// of one may starve those of another for a minute (Linux 6.18 with workers that do nothing but switch).
+///
+/// Call it in the first thread before any other starts. SIGHUP stays blocked: the kernel sends it to a group whose parent has ended
+/// when a process of it is stopped, and a load's worker may be.
+pub fn new_group() -> io::Result<()> {
+    super::signals::block(&[libc::SIGHUP])?;
+    // SAFETY: integers only.
+    check(unsafe { libc::setpgid(0, 0) })?;
+    match std::fs::File::open("/dev/tty") {
+        // SAFETY: no argument is read.
+        Ok(terminal) => check(unsafe { libc::ioctl(terminal.as_raw_fd(), libc::TIOCNOTTY) }).map(drop),
+        // There is none.
+        Err(_) => Ok(()),
+    }
+}
+
 /// The process id at the other end of a socket, as of when it connected (`SO_PEERCRED`).
 pub fn peer(socket: &impl AsRawFd) -> io::Result<u32> {
     let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };

@@ -30,20 +30,23 @@ pub(super) fn ordinary(command: &mut Command) {
 /// Blocks SIGINT, SIGTERM and SIGHUP in the child that `command` will start, a probe with a driver, until it takes them
 /// ([`super::rt::prepare_signals`]): a signal during its start then ends the run instead of killing the probe.
 pub fn hold_back(command: &mut Command) {
-    let request = || {
-        // SAFETY: the set is initialized by sigemptyset before it is read.
-        let result = unsafe {
-            let mut set = MaybeUninit::<libc::sigset_t>::uninit();
-            libc::sigemptyset(set.as_mut_ptr());
-            for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-                libc::sigaddset(set.as_mut_ptr(), signal);
-            }
-            libc::pthread_sigmask(libc::SIG_BLOCK, set.as_ptr(), std::ptr::null_mut())
-        };
-        if result == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(result)) }
-    };
+    let request = || block(&[libc::SIGINT, libc::SIGTERM, libc::SIGHUP]);
     // SAFETY: between fork and exec the closure makes a system call that is safe there; it allocates nothing and takes no lock.
     unsafe { command.pre_exec(request) };
+}
+
+/// Blocks `signals` in the calling thread and those that it starts.
+pub(super) fn block(signals: &[i32]) -> io::Result<()> {
+    // SAFETY: the set is initialized by sigemptyset before it is read.
+    let result = unsafe {
+        let mut set = MaybeUninit::<libc::sigset_t>::uninit();
+        libc::sigemptyset(set.as_mut_ptr());
+        for &signal in signals {
+            libc::sigaddset(set.as_mut_ptr(), signal);
+        }
+        libc::pthread_sigmask(libc::SIG_BLOCK, set.as_ptr(), std::ptr::null_mut())
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(result)) }
 }
 
 /// Unblocks all signals in the calling thread and what it starts.

@@ -42,8 +42,8 @@ pub(super) fn run() -> u8 {
     call_myself("rt-load-guard");
     ordinary_process();
     stay_awake();
-    // Fails only when this process already leads a process group; then Ctrl-C does not reach it either.
-    let _ = sys::process::new_session();
+    // Ctrl-C on a terminal is not for this process and the load.
+    let _ = sys::process::new_group();
     let _ = sys::adopt_orphans();
     let (sender, messages) = channel();
     let orders = sender.clone();

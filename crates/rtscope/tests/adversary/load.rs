@@ -2,7 +2,7 @@
 //! says why.
 
 use crate::arena;
-use crate::world::{World, descendants, end_of, find_probe, installed, processes, skip, starved_by_switch, wait_for};
+use crate::world::{World, descendants, end_of, find_probe, installed, processes, skip, wait_for};
 use rtscope_record::{Effect, LoadWorkers, Record, Verdict, Warning};
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -256,14 +256,8 @@ fn a_load_that_does_its_work_is_not_accused() {
             return skip("stress-ng or iperf3 is not installed");
         }
         let fio = installed("fio").then_some([FIO, "fio:--rw=randwrite --bs=4k --size=16m --direct=1 --sync=1", "fio:--rw=read"]);
-        let starves = starved_by_switch();
-        if let Some(why) = starves {
-            skip(why);
-        }
         let loads = ["background", "calculation", "disk", "network", "full"].into_iter();
-        let loads = loads.filter(|l| starves.is_none() || !["background", "full"].contains(l));
         for load in loads.chain(fio.into_iter().flatten()) {
-            // Not watched meanwhile: under `background` this test may get no CPU time until the run has ended.
             let said = World::on_disk().run(&["measure", "timer", "-D", "2s", "--json", "--load", load]);
             assert!(matches!(said.code, Some(0 | 4)), "{said:?}");
             let r = said.record();

@@ -1,13 +1,14 @@
 //! Runs under a load with the whole program: the record has the load's proof, and the machine is left as it was.
 
 use crate::world::{
-    PROGRAM, Said, World, adds_up, codes, descendants, end_of, installed, probe_of, processes, signal, skip, starved_by_switch,
-    wait_for,
+    PROGRAM, Said, World, adds_up, codes, descendants, end_of, find_probe, installed, probe_of, processes, signal, skip, wait_for,
 };
 use rtscope_record::Verdict;
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 fn lacking() -> Option<&'static str> {
     if !installed("stress-ng") || !installed("iperf3") {
@@ -57,7 +58,7 @@ fn machine(w: &World) -> BTreeMap<PathBuf, String> {
 
 #[test]
 fn six_loads_give_six_runs_and_leave_the_machine_as_it_was() {
-    if let Some(why) = lacking().or_else(starved_by_switch) {
+    if let Some(why) = lacking() {
         return skip(why);
     }
     let w = World::on_disk();
@@ -123,7 +124,7 @@ fn a_load_that_dies_makes_the_run_invalid() {
 
 #[test]
 fn a_load_ends_with_a_killed_rtscope() {
-    if let Some(why) = lacking().or_else(starved_by_switch) {
+    if let Some(why) = lacking() {
         return skip(why);
     }
     let w = World::on_disk();
@@ -200,6 +201,39 @@ fn ctrl_c_while_a_load_starts_or_runs() {
     let r = end_of(child).ends_with(130).record();
     assert!(r.parts().interrupted && r.parts().load_proof.is_some());
     assert_eq!(machine(&w), before);
+}
+
+/// Its workers starved the run itself for a minute when they were a session, and with that an autogroup, of their own.
+#[test]
+fn a_load_is_in_the_schedulers_group_of_its_run_and_out_of_the_terminals_reach() {
+    if let Some(why) = lacking() {
+        return skip(why);
+    }
+    let w = World::on_disk();
+    let line = format!("exec {PROGRAM} measure timer -D 1h --json --quiet --load calculation >out 2>err");
+    let mut terminal = w.command_of("script");
+    terminal.args(["-qec", &line, "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut terminal = terminal.spawn().unwrap();
+    let program = || descendants(terminal.id()).into_iter().find(|&p| name_of(p) == "rtscope" && find_probe(p).is_some());
+    let rtscope = wait_for("the probe", program);
+    // Process group, session and controlling terminal: proc_pid_stat(5).
+    let of = |pid: u32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        let fields: Vec<i64> = stat.rsplit_once(") ").unwrap().1.split(' ').skip(2).take(3).map(|f| f.parse().unwrap()).collect();
+        (fields[0], fields[1], fields[2])
+    };
+    let own = of(rtscope);
+    assert_ne!(own.2, 0, "rtscope has no terminal");
+    let load: Vec<u32> = descendants(rtscope).into_iter().filter(|&p| name_of(p).starts_with("stress-ng")).collect();
+    assert!(!load.is_empty());
+    for (group, session, terminal) in load.into_iter().map(of) {
+        assert!(group != own.0 && session == own.1 && terminal == 0, "{group} {session} {terminal}, rtscope: {own:?}");
+    }
+    terminal.stdin.as_mut().unwrap().write_all(b"\x03").unwrap();
+    assert_eq!(terminal.wait().unwrap().code(), Some(130));
+    let record = Said { code: None, out: fs::read_to_string(w.path("out")).unwrap(), err: String::new() }.record();
+    let proof = record.parts().load_proof.as_ref().unwrap();
+    assert!(record.parts().interrupted && proof.processes.iter().all(|p| p.exit_code == Some(0)), "{proof:?}");
 }
 
 /// iperf3 was killed between making a temporary file and removing it, and the file stayed.

@@ -1,8 +1,6 @@
 //! Signals at any moment: the samples so far are kept, and nothing is left running.
 
-use crate::world::{
-    PROGRAM, Said, World, children, descendants, end_of, privileged, probe_of, signal, skip, starved_by_switch, wait_for,
-};
+use crate::world::{PROGRAM, Said, World, children, descendants, end_of, privileged, probe_of, signal, wait_for};
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
@@ -160,9 +158,6 @@ fn a_run_that_was_started_with_signals_ignored_and_blocked_can_be_ended_and_says
 
 #[test]
 fn a_load_hears_its_end_however_the_program_was_started() {
-    if let Some(why) = starved_by_switch() {
-        return skip(why);
-    }
     let w = World::on_disk();
     let r = end_of(deaf(&w, "measure timer -D 300ms --json --load background").spawn().unwrap()).measured().record();
     let proof = r.parts().load_proof.as_ref().unwrap();

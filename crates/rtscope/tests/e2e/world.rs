@@ -290,13 +290,6 @@ pub(crate) fn installed(program: &str) -> bool {
     std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]).any(|d| d.join(program).is_file())
 }
 
-/// Why a load with stress-ng's `--switch` can't be held against the clock here: with 0.17 its workers let no ordinary task run, on some
-/// kernels for minutes (docs/loads.md).
-pub(crate) fn starved_by_switch() -> Option<&'static str> {
-    let said = Command::new("stress-ng").arg("--version").output().ok()?;
-    String::from_utf8_lossy(&said.stdout).contains("version 0.17.").then_some("stress-ng 0.17 lets no ordinary task run")
-}
-
 /// Codes of a record's warnings.
 pub(crate) fn codes(r: &Record) -> Vec<&str> {
     r.parts().warnings.iter().map(|w| w.code.as_str()).collect()
