@@ -6,6 +6,7 @@ use crate::modules::ModuleError;
 use rtscope_failure::{Fault, Problem};
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Environment variable that names a directory of guest programs.
 pub(super) const GUESTS: &str = "RTSCOPE_GUESTS";
@@ -32,6 +33,9 @@ pub enum VmError {
     /// The control channel broke.
     #[error("talking to QEMU failed: {0}")]
     Control(String),
+    /// QEMU did not answer in time.
+    #[error("QEMU has not answered for {} s", .0.as_secs())]
+    Silent(Duration),
     /// QEMU or this program rejected a kept state.
     #[error("the kept state was refused: {0}")]
     Refused(String),
@@ -91,6 +95,9 @@ impl Problem for VmError {
             }
             Self::Start { .. } => "does it start by itself? `qemu-system-x86_64 --version` or the like; is memory free?".into(),
             Self::Control(_) => "start it again; was QEMU ended by somebody else?".into(),
+            Self::Silent(_) => {
+                "start it again; QEMU 8.2 stops like that with each Arm guest: another version runs them (docs/lab.md)".into()
+            }
             Self::Refused(_) => "boot anew: --fresh-boot".into(),
             Self::Ended { .. } | Self::Hang { .. } => "see the console; does the kernel come up by `rtscope lab boot`?".into(),
             Self::Failed { remedy, .. } => remedy.clone(),
@@ -106,6 +113,7 @@ impl Problem for VmError {
             Self::NoQemu { .. }
             | Self::Start { .. }
             | Self::Control(_)
+            | Self::Silent(_)
             | Self::Refused(_)
             | Self::Ended { .. }
             | Self::Hang { .. }

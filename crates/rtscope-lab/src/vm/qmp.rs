@@ -5,7 +5,7 @@
 
 use super::VmError;
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ const LONGEST: u64 = 1 << 20;
 pub(super) struct Qmp {
     from: BufReader<UnixStream>,
     to: UnixStream,
+    timeout: Duration,
 }
 
 impl Qmp {
@@ -25,7 +26,7 @@ impl Qmp {
         socket.set_read_timeout(Some(timeout)).map_err(broken)?;
         socket.set_write_timeout(Some(timeout)).map_err(broken)?;
         let to = socket.try_clone().map_err(broken)?;
-        let mut qmp = Self { from: BufReader::new(socket), to };
+        let mut qmp = Self { from: BufReader::new(socket), to, timeout };
         let greeting = qmp.line()?;
         if greeting.get("QMP").is_none() {
             return Err(VmError::Control(format!("it greets with {greeting}")));
@@ -60,7 +61,11 @@ impl Qmp {
 
     fn line(&mut self) -> Result<Value, VmError> {
         let mut line = Vec::new();
-        self.from.by_ref().take(LONGEST).read_until(b'\n', &mut line).map_err(|e| VmError::Control(e.to_string()))?;
+        self.from.by_ref().take(LONGEST).read_until(b'\n', &mut line).map_err(|e| match e.kind() {
+            // The read's limit: EAGAIN.
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => VmError::Silent(self.timeout),
+            _ => VmError::Control(e.to_string()),
+        })?;
         if line.is_empty() {
             return Err(VmError::Control("it closed the channel".into()));
         }
@@ -90,6 +95,15 @@ mod tests {
         assert_eq!(qmp.status().unwrap(), "paused");
         assert!(qmp.run("cont", &json!({})).unwrap_err().to_string().contains("cont: no"));
         assert!(qmp.run("cont", &json!({})).unwrap_err().to_string().contains("closed"));
+    }
+
+    #[test]
+    fn one_that_does_not_answer_is_said_to_be_silent() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        theirs.write_all(b"{\"QMP\": {}}\n").unwrap();
+        let error = Qmp::new(ours, Duration::from_millis(1)).map(drop).unwrap_err();
+        assert!(matches!(error, VmError::Silent(_)), "{error}");
+        assert_eq!(VmError::Silent(Duration::from_secs(75)).to_string(), "QEMU has not answered for 75 s");
     }
 
     proptest! {
