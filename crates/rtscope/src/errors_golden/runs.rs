@@ -178,6 +178,7 @@ fn of_machines(told: &mut Told) {
         NoQemu => [VmError::NoQemu { program: "qemu-system-x86_64", package: "qemu-system-x86" }],
         Start => [VmError::Start { program: "/usr/bin/qemu-system-x86_64".into(), reason: "cannot allocate memory".into() }],
         Control => [VmError::Control("cont: it closed the channel".into())],
+        Silent => [VmError::Silent(std::time::Duration::from_secs(120))],
         Refused => [VmError::Refused("its memory is not the one that was kept".into())],
         Ended => [VmError::Ended { when: "while it booted".into(), console: console(), file: file() }],
         Hang => [VmError::Hang { what: "no word for 60s".into(), console: console(), file: file() }],
