@@ -55,13 +55,13 @@ fn keeper_of(rtscope: u32) -> Option<u32> {
 fn a_machine_is_set_up_for_a_run_and_put_back() {
     let Some(choice) = settable() else { return };
     let w = World::new();
-    let words = format!("measure timer -D 300ms -a 0 --load calculation --json --tune thp={}", choice.other);
+    let words = format!("measure timer -D 300ms -a 0 --load background --json --tune thp={}", choice.other);
     let record = w.line(&words).measured().record();
     assert_eq!(record.parts().settings.tuning.to_string(), format!("thp={}", choice.other));
     assert!(!codes(&record).iter().any(|c| c.starts_with("tuning")), "{:?}", codes(&record));
     assert_eq!((chosen(), journal(&w)), (choice.own.clone(), 0));
     // Other settings are another kind of run.
-    w.line("measure timer -D 300ms -a 0 --load calculation").measured();
+    w.line("measure timer -D 300ms -a 0 --load background").measured();
     let said = w.line("compare --kernels last=2").ends_with(0).out;
     assert!(said.contains(&format!("with thp={}", choice.other)) && said.contains("base"), "{said}");
     w.line("compare --kernels last=2 --html page.html").ends_with(0);
