@@ -6,7 +6,9 @@ use rtscope_record::{Clock, Record, Verdict};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 fn max(record: &Record) -> u64 {
@@ -208,6 +210,8 @@ fn a_shell_is_told_all_that_stands_in_its_input() {
         ("sh -c 'kill -9 $$'\nexit\n", 137, &[]),
         ("kill -TERM $$\nkill -9 $$\n", 137, &[]),
         ("exit 7\n", 7, &[]),
+        // A last line without an end.
+        ("exit 8", 8, &[]),
     ] {
         lab.0.file("input", typed);
         let input = fs::File::open(lab.0.path("input")).unwrap();
@@ -217,6 +221,25 @@ fn a_shell_is_told_all_that_stands_in_its_input() {
         let internals = said.out.contains("reboot:") || said.out.contains("rtscope-guest") && !typed.contains("rtscope-guest");
         assert!(!internals, "{}", said.out);
     }
+}
+
+/// The terminal is the program's then, and the end of input that it is told is not the shell's.
+#[test]
+fn an_input_that_ends_while_a_program_runs_ends_the_shell() {
+    if !wanted() {
+        return;
+    }
+    let lab = Lab::new();
+    let mut shell = lab.command(&["lab", "shell", RT]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut keyboard = shell.stdin.take().unwrap();
+    keyboard.write_all(b"echo begun $((6 * 7)); sleep 5\n").unwrap();
+    for line in BufReader::new(shell.stdout.as_mut().unwrap()).lines() {
+        if line.unwrap().contains("begun 42") {
+            break;
+        }
+    }
+    drop(keyboard);
+    assert_eq!(shell.wait().unwrap().code(), Some(0));
 }
 
 /// A symbol's name can hold a hash over the source, tests included: a guest of the same code would be another.

@@ -8,7 +8,9 @@ use crate::output;
 use rtscope_failure::{Explain, Failure};
 use std::io::{self, IsTerminal, Read, Write};
 use std::process::Stdio;
+use std::sync::{Arc, OnceLock};
 use std::thread;
+use std::time::Duration;
 
 /// Runs a shell in the guest, on this terminal.
 pub(super) fn shell(context: &Context, a: &Shell) -> Result<Code, Failure> {
@@ -22,16 +24,21 @@ pub(super) fn shell(context: &Context, a: &Shell) -> Result<Code, Failure> {
     let failed = |e: io::Error| Failure::machine(format!("following the guest: {e}"), "report this");
     let (mut keyboard, mut screen) = (machine.stdin.take(), machine.stdout.take());
     let (mut view, mut piece) = (View::default(), [0; 4096]);
+    let unread = Arc::new(OnceLock::new());
     while let Some(n) = screen.as_mut().map(|s| s.read(&mut piece)).transpose().map_err(failed)?.filter(|n| *n > 0) {
         output::exact(&view.take(&piece[..n]))?;
         if let Some(mut keyboard) = keyboard.take_if(|_| view.is_ready()) {
+            let unread = Arc::clone(&unread);
             // This thread ends with the process if the guest ends first.
-            thread::spawn(move || io::copy(&mut io::stdin(), &mut keyboard).and_then(|_| keyboard.write_all(&[END_OF_INPUT])));
+            thread::spawn(move || type_all(&mut io::stdin(), &mut keyboard, PAUSE, &unread));
         }
     }
     let status = machine.wait().map_err(failed)?;
     let (code, rest) = view.end();
     output::exact(&rest)?;
+    if let Some(e) = unread.get() {
+        return Err(Failure::machine(format!("reading what is to be typed: {e}"), "name a file that can be read, or type it"));
+    }
     match code {
         Some(0) => Ok(Code::Done),
         Some(code) => Ok(Code::Own(code)),
@@ -44,12 +51,40 @@ pub(super) fn shell(context: &Context, a: &Shell) -> Result<Code, Failure> {
 const PROMPT: &[u8] = b"lab# ";
 /// Ctrl-D.
 const END_OF_INPUT: u8 = 4;
+/// Between one Ctrl-D and the next.
+const PAUSE: Duration = Duration::from_secs(1);
 /// End of the line with which the guest's own program makes way for the shell; a random token follows in brackets.
 const BEGINS: &[u8] = b"`exit` ends the machine [";
 
 /// How the guest's own program begins to speak again, with the token: what the shell's programs print does not begin so.
 fn ends(token: &[u8]) -> Vec<u8> {
     [b"rtscope-guest: [", token, b"] the shell ended: "].concat()
+}
+
+/// Types all of `input`, and at its end Ctrl-D for as long as the guest runs: one that comes while the shell's program runs ends that
+/// program's input, or is lost, but not the shell's. A last line without an end is given one: Ctrl-D ends no line that has begun.
+/// What `input` can't be read for is put into `unread`.
+fn type_all(input: &mut impl Read, keyboard: &mut impl Write, pause: Duration, unread: &OnceLock<io::Error>) {
+    let (mut piece, mut last) = ([0; 4096], b'\n');
+    // What can't be written is nobody's: the guest has ended.
+    loop {
+        match input.read(&mut piece) {
+            Ok(0) => break,
+            Ok(n) if keyboard.write_all(&piece[..n]).is_err() => return,
+            Ok(n) => last = piece[n - 1],
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => {
+                let _ = unread.set(e);
+                break;
+            }
+        }
+    }
+    if last != b'\n' && keyboard.write_all(b"\n").is_err() {
+        return;
+    }
+    while keyboard.write_all(&[END_OF_INPUT]).is_ok() {
+        thread::sleep(pause);
+    }
 }
 
 /// The guest's console, without what is before and after its shell.
@@ -142,6 +177,48 @@ mod tests {
             }
             assert!(ready);
         }
+    }
+
+    /// A guest that ends at the third Ctrl-D.
+    #[derive(Default)]
+    struct Guest(Vec<u8>);
+
+    impl Write for Guest {
+        fn write(&mut self, typed: &[u8]) -> io::Result<usize> {
+            if self.0.ends_with(&[END_OF_INPUT; 3]) {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
+            self.0.extend_from_slice(typed);
+            Ok(typed.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_last_line_and_the_end_of_the_input_reach_the_shell() {
+        for (input, typed) in [("", ""), ("ls\nexit 7\n", "ls\nexit 7\n"), ("ls\nexit 7", "ls\nexit 7\n")] {
+            let (mut guest, unread) = (Guest::default(), OnceLock::new());
+            type_all(&mut input.as_bytes(), &mut guest, Duration::ZERO, &unread);
+            assert_eq!(String::from_utf8(guest.0).unwrap(), format!("{typed}\u{4}\u{4}\u{4}"));
+            assert!(unread.get().is_none());
+        }
+    }
+
+    #[test]
+    fn an_input_that_can_not_be_read_ends_there() {
+        struct Torn;
+        impl Read for Torn {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::IsADirectory.into())
+            }
+        }
+        let (mut guest, unread) = (Guest::default(), OnceLock::new());
+        type_all(&mut "ls".as_bytes().chain(Torn), &mut guest, Duration::ZERO, &unread);
+        assert_eq!(guest.0, b"ls\n\x04\x04\x04");
+        assert_eq!(unread.get().map(io::Error::kind), Some(io::ErrorKind::IsADirectory));
     }
 
     #[test]
