@@ -19,7 +19,8 @@ pub(crate) struct Selection {
 }
 
 enum Item {
-    Kept(Key),
+    /// And its test, where it is known without another look.
+    Kept(Key, Option<Test>),
     Given(Box<Record>),
 }
 
@@ -47,11 +48,11 @@ impl Selection {
         work: impl Fn(&Record) -> T + Sync,
         mut each: impl FnMut(T) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        for run in self.items.chunk_by(|a, b| matches!((a, b), (Item::Kept(_), Item::Kept(_)))) {
+        for run in self.items.chunk_by(|a, b| matches!((a, b), (Item::Kept(..), Item::Kept(..)))) {
             match (run, &self.archive) {
-                ([Item::Kept(_), ..], Some(archive)) => {
+                ([Item::Kept(..), ..], Some(archive)) => {
                     let keys: Vec<Key> =
-                        run.iter().filter_map(|i| if let Item::Kept(key) = i { Some(*key) } else { None }).collect();
+                        run.iter().filter_map(|i| if let Item::Kept(key, _) = i { Some(*key) } else { None }).collect();
                     archive.frozen(|| archive.each_record(&keys, |r| work(&r), &mut each))?;
                 }
                 (given, _) => {
@@ -72,9 +73,10 @@ impl Selection {
         for item in &self.items {
             let test = match (item, &self.archive) {
                 (Item::Given(record), _) => record.parts().test,
-                (Item::Kept(key), Some(archive)) => archive.test(*key)?,
+                (Item::Kept(_, Some(test)), _) => *test,
+                (Item::Kept(key, None), Some(archive)) => archive.test(*key)?,
                 // Without an archive there is no key.
-                (Item::Kept(_), None) => continue,
+                (Item::Kept(_, None), None) => continue,
             };
             if !tests.contains(&test) {
                 tests.push(test);
@@ -128,28 +130,28 @@ impl Found<'_> {
         let given = self.ids.iter().filter_map(|id| archive.exact(id).transpose()).collect::<Result<HashSet<Key>, _>>();
         self.archive = Some(archive);
         let given = given?;
-        for key in keys? {
+        for (key, test) in keys? {
             if !given.contains(&key) && self.keys.insert(key) {
-                self.items.push(Item::Kept(key));
+                self.items.push(Item::Kept(key, test));
             }
         }
         Ok(())
     }
 }
 
-/// The runs in the archive that a word names.
-fn keys(archive: &Archive, word: &str) -> Result<Vec<Key>, Failure> {
+/// The runs in the archive that a word names, with their tests where these are known.
+fn keys(archive: &Archive, word: &str) -> Result<Vec<(Key, Option<Test>)>, Failure> {
     if word == "latest" {
-        return Ok(vec![archive.latest_key()?]);
+        return Ok(vec![(archive.latest_key()?, None)]);
     }
     if word == "all" || word.contains('=') {
-        let keys = archive.keys(&filter(word)?)?;
+        let keys = archive.keys_and_tests(&filter(word)?)?;
         if keys.is_empty() {
             return Err(none(archive, word)?);
         }
         return Ok(keys);
     }
-    word.split(',').filter(|id| !id.is_empty()).map(|id| Ok(archive.key(id)?)).collect()
+    word.split(',').filter(|id| !id.is_empty()).map(|id| Ok((archive.key(id)?, None))).collect()
 }
 
 /// That `word` selects no run, and of how many.

@@ -1,6 +1,6 @@
 //! Listings of the archive, made from the summary columns alone.
 
-use rtscope_record::{Distribution, DistributionError, Record};
+use rtscope_record::{Distribution, DistributionError, Record, Test};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Row, params_from_iter};
 use serde::Serialize;
@@ -205,17 +205,21 @@ pub(super) fn each<E: From<rusqlite::Error>>(
     Ok(())
 }
 
-/// Gives `each` all runs, oldest first: the key, and the id as an error where the columns were changed since they
-/// were written.
+/// Gives `each` all runs, oldest first: the key, and the test or, where the columns were changed since they were written,
+/// the id as an error.
 pub(super) fn each_key<E: From<rusqlite::Error>>(
     db: &Connection,
-    mut each: impl FnMut(i64, Result<(), String>) -> Result<(), E>,
+    mut each: impl FnMut(i64, Result<Option<Test>, String>) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS}, {REST} FROM run ORDER BY started_ns, key"))?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let sound = if is_sound(row)? { Ok(()) } else { Err(row.get("id")?) };
-        each(row.get("key")?, sound)?;
+        let test = if is_sound(row)? {
+            Ok(row.get_ref("test")?.as_str().ok().and_then(|test| test.parse().ok()))
+        } else {
+            Err(row.get("id")?)
+        };
+        each(row.get("key")?, test)?;
     }
     Ok(())
 }

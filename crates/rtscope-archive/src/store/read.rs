@@ -81,18 +81,23 @@ impl Archive {
 
     /// The runs that match `filter`, oldest first. Fails if a run's summary was changed independently of its record.
     pub fn keys(&self, filter: &Filter) -> Result<Vec<Key>, ArchiveError> {
+        Ok(self.keys_and_tests(filter)?.into_iter().map(|(key, _)| key).collect())
+    }
+
+    /// [`keys`](Self::keys), and the test of each run where this version knows it.
+    pub fn keys_and_tests(&self, filter: &Filter) -> Result<Vec<(Key, Option<Test>)>, ArchiveError> {
         let mut keys = Vec::new();
         if filter.passes_all() {
             // Nothing is filtered, so the summaries need not be read.
-            let each = list::each_key(&self.db, |key, sound| {
-                sound.map_err(|id| Stop::Own(changed(&id)))?;
-                keys.push(Key(key));
+            let each = list::each_key(&self.db, |key, test| {
+                keys.push((Key(key), test.map_err(|id| Stop::Own(changed(&id)))?));
                 Ok(())
             });
             return each.map(|()| keys).map_err(|stop| self.stopped(stop));
         }
         self.each_found(filter, |found| {
-            keys.push(Key(sound(found)?.key));
+            let found = sound(found)?;
+            keys.push((Key(found.key), found.summary.test.parse().ok()));
             Ok::<(), ArchiveError>(())
         })?;
         keys.reverse();

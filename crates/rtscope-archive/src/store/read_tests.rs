@@ -110,9 +110,19 @@ fn what_a_run_measured_is_told_by_its_summary_unless_that_was_changed() {
     let (_dir, mut a) = archive();
     a.insert(&numbered(1)).unwrap();
     let key = a.latest_key().unwrap();
-    assert_eq!(a.test(key).unwrap(), rtscope_record::Test::Timer);
+    let timer = rtscope_record::Test::Timer;
+    let found = |a: &Archive, filter| a.keys_and_tests(&filter).unwrap();
+    assert_eq!(a.test(key).unwrap(), timer);
+    assert_eq!(found(&a, Filter::default()), [(key, Some(timer))]);
+    assert_eq!(found(&a, Filter { test: Some("timer".into()), ..Filter::default() }), [(key, Some(timer))]);
+    // Sealed, but by a version that knew more tests.
+    a.db.execute("UPDATE run SET test = 'unheard-of'", []).unwrap();
+    super::list::seal(&a.db, key.0).unwrap();
+    assert_eq!(a.test(key).unwrap(), timer);
+    assert_eq!(found(&a, Filter::default()), [(key, None)]);
     a.db.execute("UPDATE run SET test = 'response'", []).unwrap();
-    assert_eq!(a.test(key).unwrap(), rtscope_record::Test::Timer);
+    assert_eq!(a.test(key).unwrap(), timer);
+    assert!(a.keys_and_tests(&Filter::default()).is_err());
     a.db.execute("UPDATE run SET json = 'x'", []).unwrap();
     assert!(a.test(key).is_err());
 }
