@@ -121,7 +121,7 @@ impl World {
 
     /// Runs the program to its end.
     pub(crate) fn run<S: AsRef<OsStr>>(&self, args: &[S]) -> Said {
-        self.command(args).output().unwrap().into()
+        said_by(&mut self.command(args))
     }
 
     /// Runs the program with the words of a line.
@@ -166,6 +166,12 @@ pub(crate) fn copy_program(from: impl AsRef<OsStr>, to: &Path) {
 /// tests a run of 25 s took more than 180.
 const LIMIT: Duration = Duration::from_secs(600);
 
+/// Runs `command` to its end, at most for [`LIMIT`].
+#[track_caller]
+pub(crate) fn said_by(command: &mut Command) -> Said {
+    end_of(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+}
+
 /// Waits for a started program to end, at most [`LIMIT`].
 #[track_caller]
 pub(crate) fn end_of(mut child: Child) -> Said {
@@ -179,7 +185,7 @@ pub(crate) fn end_of(mut child: Child) -> Said {
         }
         if Instant::now() > end {
             child.kill().unwrap();
-            panic!("still running after {LIMIT:?}: {:?}", err.map(std::thread::JoinHandle::join));
+            panic!("still running after {LIMIT:?}: {:?}", [out, err].map(|said| said.map(std::thread::JoinHandle::join)));
         }
         std::thread::sleep(Duration::from_millis(5));
     };

@@ -1,7 +1,7 @@
 //! Kernels: which boot, and what the errors say if something is missing.
 
 use super::{Lab, RT, arm_runs, wanted};
-use crate::world::{PROGRAM, Said};
+use crate::world::{PROGRAM, Said, said_by};
 use serde_json::Value;
 use std::process::Command;
 
@@ -35,7 +35,7 @@ fn without_qemu_or_network_it_says_what_is_missing() {
     let unshared = |flags: &str, script: &str, cache: &std::path::Path| -> Said {
         let mut c = lab.0.command_of("unshare");
         c.args([flags, "sh", "-c", script, "sh", PROGRAM]).env("RTSCOPE_CACHE", cache);
-        c.output().unwrap().into()
+        said_by(&mut c)
     };
     // Hidden only from this test's view of the machine.
     if !Command::new("unshare").args(["-mn", "true"]).status().is_ok_and(|s| s.success()) {
@@ -48,7 +48,7 @@ fn without_qemu_or_network_it_says_what_is_missing() {
     let empty = lab.0.path("cache");
     let alone = "exec \"$1\" measure timer -D 1s --target lab:debian/6.12/amd64";
     unshared("-n", alone, &empty).ends_with(3).complains(&["network"]);
-    let said: Said = lab.command(&["lab", "boot", RT]).env("RTSCOPE_GUESTS", "/nowhere").output().unwrap().into();
+    let said = said_by(lab.command(&["lab", "boot", RT]).env("RTSCOPE_GUESTS", "/nowhere"));
     if said.code != Some(0) {
         said.ends_with(3).complains(&["rtscope-guest-amd64", "./x guest amd64"]);
     }

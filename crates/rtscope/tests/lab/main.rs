@@ -29,7 +29,7 @@ mod world;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use world::{Said, World};
+use world::{Said, World, said_by};
 
 /// Stock and RT kernels of one series.
 const STOCK: &str = "debian/6.12/amd64";
@@ -96,7 +96,7 @@ impl Lab {
     }
 
     fn run(&self, words: &[&str]) -> Said {
-        self.command(words).output().unwrap().into()
+        said_by(&mut self.command(words))
     }
 
     fn line(&self, words: &str) -> Said {

@@ -1,7 +1,7 @@
 //! Runs repeat to the last bit, distinguish stock from RT, agree with cyclictest, and leave nothing behind.
 
 use super::{Lab, RT, STOCK, wanted};
-use crate::world::Said;
+use crate::world::{Said, end_of, said_by};
 use rtscope_record::{Clock, Record, Verdict};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -215,8 +215,7 @@ fn a_shell_is_told_all_that_stands_in_its_input() {
     ] {
         lab.0.file("input", typed);
         let input = fs::File::open(lab.0.path("input")).unwrap();
-        let said: Said = lab.command(&["lab", "shell", RT]).stdin(input).output().unwrap().into();
-        let said = said.ends_with(code);
+        let said = said_by(lab.command(&["lab", "shell", RT]).stdin(input)).ends_with(code);
         assert!(told.iter().all(|t| said.out.contains(t)), "{}", said.out);
         let internals = said.out.contains("reboot:") || said.out.contains("rtscope-guest") && !typed.contains("rtscope-guest");
         assert!(!internals, "{}", said.out);
@@ -239,7 +238,7 @@ fn an_input_that_ends_while_a_program_runs_ends_the_shell() {
         }
     }
     drop(keyboard);
-    assert_eq!(shell.wait().unwrap().code(), Some(0));
+    end_of(shell).ends_with(0);
 }
 
 /// A symbol's name can hold a hash over the source, tests included: a guest of the same code would be another.
@@ -280,7 +279,7 @@ fn an_interrupted_run_leaves_neither_record_nor_machine() {
     lab.line(&format!("lab run {RT} -- true")).ends_with(0);
     for signal in [libc::SIGINT, libc::SIGKILL] {
         let words = ["measure", "timer", "-D", "1h", "--quiet", "--target", &format!("lab:{RT}"), "--load", "calculation"];
-        let mut child = lab.command(&words).spawn().unwrap();
+        let child = lab.command(&words).spawn().unwrap();
         let pid = child.id();
         let end = Instant::now() + Duration::from_secs(180);
         let qemu = loop {
@@ -298,8 +297,7 @@ fn an_interrupted_run_leaves_neither_record_nor_machine() {
         };
         std::thread::sleep(Duration::from_secs(2));
         rtscope_sys::kill(i32::try_from(pid).unwrap(), signal).unwrap();
-        let status = child.wait().unwrap();
-        assert_eq!(status.code(), (signal == libc::SIGINT).then_some(130));
+        assert_eq!(end_of(child).code, (signal == libc::SIGINT).then_some(130));
         let end = Instant::now() + Duration::from_secs(120);
         while qemu.exists() {
             assert!(Instant::now() < end, "QEMU is still there");
